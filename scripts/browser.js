@@ -61,8 +61,11 @@
   // Colours depend on the kind of an element and of those around it: two of each kind keep their text. For all of them
   // axe takes three times as long.
   const thin = () => {
-    const look = (element) =>
-      [element.localName, ...["class", "style"].map((name) => element.getAttribute(name))].join();
+    const state = ["class", "style", "aria-pressed", "aria-current"];
+    const look = (element) => {
+      const values = state.map((name) => element.getAttribute(name));
+      return [element.localName, ...values, element.matches("tr:nth-child(odd)")].join(); // tables have stripes
+    };
     const kind = (element, levels = 4) =>
       levels && element !== document.body ? kind(element.parentElement, levels - 1) + look(element) : "";
     const seen = new Map();

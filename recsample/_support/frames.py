@@ -348,7 +348,11 @@ class Coded(NamedTuple):
 
 def coded(ids: NDArray[Any]) -> Coded:
     """Code a column of ids, the distinct ids in order of first appearance."""
-    which, different = extra("pandas").factorize(ids)
+    try:
+        which, different = extra("pandas").factorize(ids)
+    except TypeError:
+        allowed = "hashable, such as numbers or text"
+        raise InputError("ids", f"must be {allowed}").got(shown(ids[0])) from None
     return Coded(different, which.astype(np.int64))
 
 

@@ -134,8 +134,8 @@ def _limits_by_groups(rows, ends, level, groups):
     found = []
     for row, end in zip(rows, ends):
         # Many groups are alike where rows are hits.
-        groups, alike = different_rows([summed(which, row, len(sizes)), sizes])
-        chance = partial(_chance_of, *groups, counted(alike, len(groups[0])), end)
+        different, alike = different_rows([summed(which, row, len(sizes)), sizes])
+        chance = partial(_chance_of, *different, counted(alike, len(different[0])), end)
         low, high = row.mean(), end
         for _ in range(_ZOOMS):
             t = np.linspace(low, high, _TRIED)

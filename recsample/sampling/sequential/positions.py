@@ -100,13 +100,14 @@ def interpolated(function, above, pool):
         return function(above)
     from scipy.interpolate import make_interp_spline
 
-    near, far = np.arange(_SINGLE), np.geomspace(_SINGLE, pool + 1, _KNOTS) - 1
-    at = np.concatenate([near, far, pool + 1 - np.geomspace(1, pool / 4, _KNOTS // 4)])
-    at = np.unique(np.round(at))
-    values, spline = function(at), _SINGLE - 8  # a few more, so that it does not end at the first
-    smooth = make_interp_spline(np.log1p(at[spline:]), values[:, spline:], k=5, axis=1)
-    first = np.minimum(above, _SINGLE - 1).astype(np.int64)
-    return np.where(above < _SINGLE, values[:, first], smooth(np.log1p(above)))
+    is_first = above < _SINGLE
+    far = np.geomspace(_SINGLE - 8, pool + 1, _KNOTS) - 1  # so that it does not end at the first
+    last = pool + 1 - np.geomspace(1, pool / 4, _KNOTS // 4)
+    at = np.unique(np.round(np.concatenate([far, last])))
+    smooth = make_interp_spline(np.log1p(at), function(at), k=5, axis=1)
+    found = smooth(np.log1p(above))
+    found[:, is_first] = function(above[is_first])
+    return found
 
 
 def mean_over_ties(function, cases):

@@ -244,16 +244,21 @@ def test_relevant_items_may_be_more_than_the_others(pool):
     np.testing.assert_allclose(found, NDCG(ranks), rtol=1e-13)
 
 
+@pytest.mark.parametrize("tied", [False, True])
 @pytest.mark.parametrize(
     "metric, cap", [(NDCG, None), (RBP(0.99), None), (AP, 2_000), (NDCG, 49)], ids=str
 )
-def test_many_ranks_are_interpolated(metric, cap):
-    """In parts, which are computed rank by rank, they have the same variance."""
-    n, sampler = 20_000, InverseSampling(cap)
-    ranks = np.unique(np.r_[1:400, 400:19_000:7, 19_000 : n + 1])
-    found = sampler.variance(metric, Ranks(ranks, n))
-    parts = [sampler.variance(metric, Ranks(some, n)) for some in np.array_split(ranks, 3)]
-    assert len(ranks) > 4_000 and found == pytest.approx(np.concatenate(parts), abs=1e-12)
+def test_many_ranks_are_interpolated(metric, cap, tied):
+    """In parts, which are computed rank by rank, they have the same means and variances."""
+    n, sampler, rng = 20_000, InverseSampling(cap), np.random.default_rng(0)
+    first = np.r_[1:400, 400:19_000:9] if tied else np.r_[1:400, 400:19_000:7, 19_000 : n + 1]
+    ties = rng.integers(40, 600, len(first)) * (rng.random(len(first)) < 0.1) * tied
+    ranks = Ranks(first, n, ties=ties)
+    assert len(first) > 2_000
+    for of in (sampler.variance, sampler.expect):
+        parts = [of(metric, ranks[some]) for some in np.array_split(np.arange(len(first)), 30)]
+        together = np.concatenate(parts)
+        assert abs(of(metric, ranks) - together).max() <= 1e-11 * together.max()
 
 
 def test_drawn_positions_have_their_law():
