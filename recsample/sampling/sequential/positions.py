@@ -93,8 +93,8 @@ def places_between(first, end, last, edges=()):
 def interpolated(function, above, pool):
     """A function at many numbers of items above, by a spline through its values at few.
 
-    It changes fast at the first ones only, and near the end of the pool, so that the error is some
-    1e-13 of the largest value.
+    It changes fast at the first ones, which are computed, and near the end of the pool. The error
+    is below 1e-11 of the largest value.
     """
     if len(above) <= _MANY:
         return function(above)
