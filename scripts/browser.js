@@ -72,8 +72,9 @@
     for (const element of all("*", document.body)) {
       const texts = [...element.childNodes].filter(({ nodeType }) => nodeType === Node.TEXT_NODE);
       if (!texts.some(({ data }) => data.trim())) continue;
-      const times = (seen.get(kind(element)) ?? 0) + 1;
-      seen.set(kind(element), times);
+      const own = kind(element);
+      const times = (seen.get(own) ?? 0) + 1;
+      seen.set(own, times);
       if (times > 2) texts.forEach((text) => (text.data = ""));
     }
   };

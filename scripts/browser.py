@@ -27,7 +27,7 @@ HEIGHT, DESKTOP, PHONE = 900, 1440, 375  # pixels; most phones are wider
 CHECKS = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 # Where the tests keep Python for browsers once they have fetched it.
 PYODIDE = Path(__file__).parents[1] / "build/pyodide-0.27.7"
-COLOURS = ["color-contrast", "link-in-text-block"]  # the rules of axe-core that need a theme
+CONTRAST, LINKS = "color-contrast", "link-in-text-block"  # the rules of axe-core that need a theme
 WAIT = 30_000  # milliseconds for a page to react, on a busy machine too
 
 
@@ -138,16 +138,16 @@ def accessibility(page):
         for rule in Axe().run(page, options=options).response["violations"]:
             yield from (f"{rule['id']}{where}: {one['html']}" for one in rule["nodes"])
 
-    ask(page, "simplify")
-    contrast, links = COLOURS
-    found = [*violations(rules={rule: {"enabled": False} for rule in COLOURS})]
-    for rule in (links, contrast):
-        if rule == contrast:  # which a link within a text needs all of
-            ask(page, "thin")
+    def in_both_themes(rule):
         for theme in ("light", "dark"):
             set_look(page, theme)
-            found += violations(f" in the {theme} theme", runOnly=[rule])
-    return found
+            yield from violations(f" in the {theme} theme", runOnly=[rule])
+
+    ask(page, "simplify")
+    found = [*violations(rules={rule: {"enabled": False} for rule in (CONTRAST, LINKS)})]
+    found += in_both_themes(LINKS)  # of texts that are whole
+    ask(page, "thin")
+    return [*found, *in_both_themes(CONTRAST)]
 
 
 if __name__ == "__main__":

@@ -54,7 +54,7 @@ def test_readers_need_nothing_but_the_package_and_its_extras():
     parts = map(Requirement, requires("recsample"))
     known = {"recsample", *sys.stdlib_module_names, *(one.name.replace("-", "_") for one in parts)}
     for page in EXECUTED:
-        nodes = [n for code in codes(chapters.source(page)) for n in ast.walk(ast.parse(code))]
+        nodes = [n for code in codes(chapters.source(page)) for n in ast.walk(parsed(code))]
         names = [name.name for n in nodes if isinstance(n, ast.Import) for name in n.names]
         names += [n.module for n in nodes if isinstance(n, ast.ImportFrom)]
         assert {name.split(".")[0] for name in names} <= known, page
@@ -77,7 +77,7 @@ def used_before_bound(sources):
     """The names that cells use, in their order, and that no statement before has bound."""
     found, bound = set(), set()
     for code in sources:
-        for one in ast.parse(re.sub(r"^\s*[%!].*$", "", code, flags=re.M)).body:
+        for one in parsed(code).body:
             # x = x + 1 uses the x before; what a loop or a function binds it uses itself.
             computed = one.value if isinstance(one, ast.Assign) else one
             names = names_in([ast.unparse(computed)])
@@ -90,11 +90,16 @@ def codes(text):
     return ["\n".join(code) for _, code in cells(text)]
 
 
+def parsed(code):
+    """A cell's code without the commands of notebooks."""
+    return ast.parse(re.sub(r"^\s*[%!].*$", "", code, flags=re.M))
+
+
 def names_in(sources):
     """The names that code binds, and those that it uses."""
     bound, used = set(), set()
     for code in sources:
-        for node in ast.walk(ast.parse(re.sub(r"^\s*[%!].*$", "", code, flags=re.M))):
+        for node in ast.walk(parsed(code)):
             if isinstance(node, ast.Name):
                 (used if isinstance(node.ctx, ast.Load) else bound).add(node.id)
             elif isinstance(node, ast.arg):

@@ -67,18 +67,19 @@ def read_columns(
     first = {use: table[use].head(1).to_list() for use in _OF_A_PAIR if use in wanted}
     lists = [wanted[use] for use, one in first.items() if one and isinstance(one[0], _LISTS)]
     if lists:
-        alone = InputError(name, "must have one user and one item in each row")
-        if any(one and isinstance(one[0], dict) for one in first.values()):
-            raise alone.got(f"dictionaries in {lists}")
-        line = f".explode({lists!r}) makes rows of lists" if hasattr(frame, "explode") else ""
-        raise alone.got(f"lists in {lists}", line)
+        are_dicts = any(one and isinstance(one[0], dict) for one in first.values())
+        got = f"{'dictionaries' if are_dicts else 'lists'} in {lists}"
+        line = f".explode({lists!r}) makes rows of lists"
+        line *= hasattr(frame, "explode") and not are_dicts
+        raise InputError(name, "must have one user and one item in each row").got(got, line)
     drop = _DROP.get(table.implementation.value)
     for use, column in wanted.items():
         line, missing = f"{drop}(subset=[{column!r}])", table[use].is_null()
         if table[use].dtype.is_float():
-            missing = missing | table[use].is_nan()
-        if drop == ".dropna" and (missing != table[use].is_null()).any():  # as Arrow has them
-            line = f".loc[lambda rows: rows[{column!r}] == rows[{column!r}]]"
+            is_nan = table[use].is_nan()
+            if drop == ".dropna" and (is_nan & ~missing).any():  # as Arrow has them
+                line = f".loc[lambda rows: rows[{column!r}] == rows[{column!r}]]"
+            missing = missing | is_nan
         cure = f"{line} leaves such rows out" * (use in _OF_A_PAIR and drop is not None)
         refuse_missing(name, missing.to_numpy(), f"in column {column!r}, row", cure=cure)
     return [table[use] for use in wanted]

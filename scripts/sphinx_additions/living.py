@@ -47,12 +47,15 @@ class WrapPictures(SphinxTransform):
 @cache
 def given(name):
     """What a figure is given by the package; None for one that computes what it shows."""
-    real = json.loads(BY_SAMPLES.read_text(encoding="utf-8"))
     if name == "order":
-        return {"A, B, C": _toy_metrics(), "X, Y, Z on MovieLens-1M": real}
+        return {"A, B, C": _toy_metrics(), "X, Y, Z on MovieLens-1M": _real_metrics()}
     if name == "guess":
-        return _recall_and_what_it_reads(**real)
+        return _recall_and_what_it_reads(**_real_metrics())
     return _corrections() if name == "gamma" else None
+
+
+def _real_metrics():
+    return json.loads(BY_SAMPLES.read_text(encoding="utf-8"))
 
 
 def _recall_and_what_it_reads(m, values):
