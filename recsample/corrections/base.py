@@ -268,12 +268,9 @@ class LeastSquaresCorrection(Correction):
         own: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(metric, sampler, n_items, own)
-        m = sampler.m
-        # The laws of few ranks, or of all, and the problem made of them.
-        few = large_pools.compressible(sampler, self.n_items - 1)
-        n_rows = m + 1 if few else max(m + 1, self.n_items)
-        what = f"the least-squares problem for n_items={self.n_items}, m={m}"
-        check_memory(32 * n_rows * (m + 1), what, "choose a smaller m")
+        if not large_pools.compressible(sampler, self.n_items - 1):
+            what = f"the least-squares problem for n_items={self.n_items}, m={sampler.m}"
+            check_memory(32 * self.n_items * (sampler.m + 1), what, "choose a smaller m")
         if prior is not None:
             vars(self).update(prior=frozen(normalised_prior(prior, self.n_items)))
         vars(self).update(_given=prior is not None)

@@ -63,13 +63,20 @@ class BiasVariance(LeastSquaresCorrection):
 
     def solve(self, law: Floats, target: Floats, prior: Floats) -> Floats:
         # In the unknowns sqrt(c_s) x_s, where diag(c) is the unit matrix and the eigenvalues lie
-        # between gamma and 1. The scale comes last, which saves a copy of the law.
+        # between gamma and 1.
         from scipy import linalg
 
         scale = 1 / np.sqrt(reach_of(law, prior))
-        weighted = np.sqrt(prior)[:, None] * law  # A of eq. (23)
+        root = np.sqrt(prior)
+        scaled = root[:, None] * law * scale  # A of eq. (23) is `scaled` / scale
+        # With B = `scaled` the solution of eq. (25), or (26) at gamma = 1, is
+        #     ((1 - gamma) B'B + gamma I)^-1 B'b = B' ((1 - gamma) B B' + gamma I)^-1 b.
+        rows, columns = scaled.shape
+        wide = rows < columns
         # The upper triangle, which is all that is read; NumPy in a browser takes ten times as long.
-        gram = scale[:, None] * linalg.blas.dsyrk(1.0, weighted.T) * scale
-        matrix = (1 - self.gamma) * gram + self.gamma * np.eye(len(scale))
-        right = scale * ((prior * target) @ law)
-        return scale * linalg.solve(matrix, right, assume_a="pos")  # eq. (25); (26) at gamma = 1
+        matrix = linalg.blas.dsyrk(1 - self.gamma, scaled.T, trans=wide)
+        matrix[np.diag_indices_from(matrix)] += self.gamma
+        exact = root * target
+        if wide:
+            return scale * (linalg.solve(matrix, exact, assume_a="pos") @ scaled)
+        return scale * linalg.solve(matrix, exact @ scaled, assume_a="pos")

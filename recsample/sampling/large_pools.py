@@ -166,8 +166,8 @@ def compressible(sampler: HasLaw, pool: int) -> bool:
 
 def law_at(sampler: UniformSampling, above: Floats, pool: int) -> Floats:
     """The law at places that need not be whole, shape (places, m + 1)."""
-    what = f"the law at {len(above)} places with m={sampler.m}"
-    check_memory((8 * len(above) + 64 * 256) * (sampler.m + 1), what, "choose a smaller m")
+    what = f"the law at {len(above)} places with m={sampler.m}"  # and what is made of it
+    check_memory((32 * len(above) + 64 * 256) * (sampler.m + 1), what, "choose a smaller m")
     law = np.empty((len(above), sampler.m + 1))
     for part in row_blocks(len(above), 1, 256):
         every = np.full(len(above[part]), float(pool))
