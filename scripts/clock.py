@@ -3,9 +3,9 @@
 python scripts/clock.py          minutes of every chapter, and of every part of _toc.yml
 python scripts/clock.py state    the same, rounded to five, into the box that opens each chapter
 
-A minute for 150 words, captions and solved exercises included, and for ten lines of code in view;
-45 seconds for a figure or table, 90 for a displayed equation, 3 for a formula in the text. What is
-folded or removed counts for nothing, and neither does output without a caption.
+A minute for 150 words, captions included, and for ten lines of code in view, checks included; 45
+seconds for a figure or table, 90 for a displayed equation, 3 for a formula in the text. What is
+folded or removed counts for nothing, and neither do exercises, nor output without a caption.
 """
 
 import re
@@ -20,12 +20,15 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 WORDS_A_MINUTE, LINES_A_MINUTE = 150, 10
 FIGURE, EQUATION, FORMULA = 0.75, 1.5, 0.05  # minutes
 MARKDOWN = MarkdownIt().enable("table").use(dollarmath_plugin).use(colon_fence_plugin)
+EXERCISE = re.compile(
+    r"^(`{3,})\{exercise\}.*?^\1$|^```\{solution-start\}.*?^```\{solution-end\}\n```$", re.M | re.S
+)
 STATED = re.compile(r"\*\*(\d+) minutes\.\*\*")
 
 
 def minutes(text):
     """The minutes that the text of a page takes."""
-    cells = jupytext.reads(text, fmt="md:myst").cells
+    cells = jupytext.reads(EXERCISE.sub("", text), fmt="md:myst").cells
     return sum(_of_cell(c) if c.cell_type == "code" else _of_prose(c.source) for c in cells)
 
 
@@ -36,7 +39,7 @@ def rounded(taken):
 
 def _of_cell(cell):
     tags = set(cell.metadata.get("tags", []))
-    if tags & {"remove-cell", "hide-cell", "check"}:
+    if tags & {"remove-cell", "hide-cell"}:
         return 0
     figure = cell.metadata.get("mystnb", {}).get("figure")
     seen = FIGURE + _of_words(figure["caption"]) if figure else 0

@@ -22,7 +22,14 @@ FIGURE = f"---\nmystnb:\n  figure:\n    caption: {WORDS}\n    name: fig-a\n"
         (f"```{{figure}} a.svg\n---\nname: fig-a\nalt: {WORDS}\n---\n{WORDS}\n```", 1.75 + 1 / 150),
         (f"```{{code-cell}}\n{TEN}\n{TEN}```", 2),
         (f"```python\n{TEN}```", 1),
+        (f"```{{code-cell}}\n:tags: [check]\n\n{TEN}```", 1),
         (f"```{{code-cell}}\n:tags: [remove-cell]\n\n{TEN}```", 0),
+        (f"```{{exercise}} A\n:label: ex-a\n\n{WORDS}\n```\n\n{WORDS}", 1),
+        (
+            f"```{{solution-start}} ex-a\n```\n\n{WORDS}\n\n```{{code-cell}}\n{TEN}```\n\n"
+            f"{WORDS}\n\n```{{solution-end}}\n```\n\n{WORDS}",
+            1,
+        ),
         (f"```{{code-cell}}\n{FIGURE}tags: [hide-input]\n---\n{TEN}```", 1.75),
         (f"```{{code-cell}}\n{FIGURE}---\n{TEN}```", 2.75),
         (f"```{{code-cell}}\n{FIGURE}tags: [hide-cell]\n---\n{TEN}```", 0),
