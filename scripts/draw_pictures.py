@@ -1,6 +1,6 @@
 """Draws the pictures that are committed: `python scripts/draw_pictures.py`.
 
-order.svg         the curves that the README shows
+order.svg         the lines that the README shows
 social_card.png   what other sites show beside a link to the book
 
 and metrics_by_samples.json beside them, the expected metrics of the paper's three recommenders on
@@ -16,45 +16,59 @@ import numpy as np
 from matplotlib.patches import Circle, FancyBboxPatch
 
 import recsample as rs
-from recsample import experiments, plotting
+from recsample import plotting
 
 IMAGES = Path(__file__).parents[1] / "book" / "images"
 BY_SAMPLES = IMAGES / "metrics_by_samples.json"
+
+# Of what is sampled, and of what is exact.
+COLOURS = plotting.ORANGE, plotting.GREEN
 
 # The logo as in logo.svg: a relevant item among a few sampled ones, on 64 by 64 with round corners.
 RELEVANT, OTHERS, CORNER = (23, 32), [(14, 12), (38, 47), (54, 53)], 12
 
 
 def order(ax=None):
-    """The expected average precision of A, B and C: an axes."""
-    ax = plotting.metric_by_samples(experiments.figure2().loc["AP"], ax)
-    ax.set_ylabel("expected average precision")
+    """Recall@10 of X, Y and Z on MovieLens-1M, sampled and exact, each on a scale of its own."""
+    ax = plt.subplots(figsize=(5.4, 2.6))[1] if ax is None else ax
+    names, *sides = _sides()
+    for side, (values, colour, place) in enumerate(zip(sides, COLOURS, ("right", "left"))):
+        for name, value, height in zip(names, values, _heights(values)):
+            words = f"{value:.3f}   {name}" if side else f"{name}   {value:.3f}"
+            x = side + (0.05 if side else -0.05)
+            ax.text(x, height, words, ha=place, va="center", color=colour)
+    for name, *heights in zip(names, *map(_heights, sides)):
+        colour, marker, line = plotting.RECOMMENDER[name]
+        ax.plot([0, 1], heights, color=colour, marker=marker, linestyle=line)
+    ax.set(xlim=(-0.5, 1.5), ylim=(-0.1, 1.1))
+    ax.axis("off")
+    for side, words in enumerate(("among 100\nrandom films", "among\nall films")):
+        ax.text(side, 1.18, words, ha="center", va="bottom", color=COLOURS[side])
     return ax
 
 
+def _sides():
+    """The recommenders, their Recall@10 among 100 random films, and that among all."""
+    recorded, recall = rs.datasets.recorded_ranks(), rs.Recall @ 10
+    sampled = [rs.UniformSampling(100).expect(recall, r).mean() for r in recorded.values()]
+    return [*recorded], sampled, [recall(r).mean() for r in recorded.values()]
+
+
+def _heights(values):
+    return (np.array(values) - min(values)) / (max(values) - min(values))
+
+
 def social_card():
-    """The claim, the order at 100 items and of all, and the curves, 1,200 by 630 pixels."""
+    """The claim, and the lines, 1,200 by 630 pixels."""
     figure = plt.figure(figsize=(12, 6.3), dpi=100, layout="none")
     write = partial(figure.text, va="center")
-    write(0.06, 0.86, "The best of three comes last", fontsize=45, fontweight="bold")
-    orders = dict(experiments.order_changes(rs.AP, samples=[100, 9_999]))
-    for place, m, words, colour in [
-        (0.62, 100, "among 100 random items", plotting.ORANGE),
-        (0.36, 9_999, "among all 9,999", plotting.GREEN),
-    ]:
-        write(0.06, place, orders[m], fontsize=44, fontweight="bold", color=colour)
-        write(0.06, place - 0.09, words, fontsize=24, color=colour)
+    write(0.06, 0.86, "First among 100, last among all", fontsize=42, fontweight="bold")
+    what = "Recall@10 of\nthree recommenders\non MovieLens-1M"
+    write(0.06, 0.5, what, fontsize=28, linespacing=1.5, color=plotting.INK)
     write(0.115, 0.09, "recsample", fontsize=26, color=plotting.BLUE)
     _mark(figure.add_axes((0.06, 0.05, 0.08 * 6.3 / 12, 0.08), aspect="equal"))
-    with plt.rc_context({"font.size": 18, "lines.linewidth": 5, "lines.markersize": 0}):
-        curves = order(figure.add_axes((0.52, 0.15, 0.42, 0.58), facecolor="none"))
-    right = experiments.order_changes(rs.AP)[-1][0]  # from here on the order is the exact one
-    for start, end, colour in [(1, right, plotting.ORANGE), (right, 9_999, plotting.GREEN)]:
-        curves.axvspan(start, end, color=colour, alpha=0.12, linewidth=0, zorder=-1)
-    curves.axvline(100, color=plotting.GREY, linestyle=":", linewidth=3)
-    curves.set(xlabel="number of sampled items", ylabel="average precision", xlim=(1, 9_999))
-    curves.tick_params(which="both", length=0, labelleft=False)
-    curves.grid(False)
+    with plt.rc_context({"font.size": 22, "lines.linewidth": 5, "lines.markersize": 14}):
+        order(figure.add_axes((0.47, 0.1, 0.5, 0.5), facecolor="none"))
     return figure
 
 
