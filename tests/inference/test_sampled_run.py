@@ -8,7 +8,7 @@ from thorough import thorough
 import recsample as rs
 from recsample.inference import limits
 from recsample.inference.comparison import compared
-from recsample.inference.likelihood.sampled_run import SURPRISE, SampledRun, _tail
+from recsample.inference.likelihood.sampled_run import SURPRISE, SampledRun, _tail, thinned
 
 
 def test_items_of_a_user_that_vary_against_each_other_make_limits_closer():
@@ -42,6 +42,32 @@ def test_a_difference_of_recommenders_that_vary_against_each_other():
     assert (found.low, found.high) == pytest.approx((-reach, reach), abs=0.1 * reach)
     # What they have in common cancels.
     assert alike.difference == 0 and alike.high - alike.low < 0.2 * reach
+
+
+def test_few_of_many_numbers_of_draws_are_as_if_as_many_had_been_drawn():
+    rng, m = np.random.default_rng(0), np.tile(np.arange(30, 60), 2_000)
+    first = rng.integers(5, 9, len(m))
+    ranks = rs.Ranks(np.column_stack([first, first + 20]), n_items=102)
+    drawn = np.empty((len(m), 2), int)
+    for one in np.unique(m):
+        some = rs.UniformSampling(int(one)).draw(ranks[m == one], rng)
+        drawn[m == one] = np.array(some.values)
+    sampled = rs.Ranks(drawn, n_items=m + 2)
+    fewer = thinned(sampled)
+    assert np.array_equal(fewer.n_relevant, sampled.n_relevant)
+    assert np.unique(fewer.n_irrelevant).tolist() == [30, 35, 40, 46, 53]
+    assert (m < 1.15 * fewer.n_irrelevant + 1).all()
+    assert np.array_equal(thinned(sampled).rows.above, fewer.rows.above)
+    for size in np.unique(fewer.n_irrelevant):
+        some = (fewer.n_irrelevant == size) & (first == 6)
+        for order, rank in [(0, 6), (1, 26)]:
+            above = fewer[some].rows.above.reshape(-1, 2)[:, order]
+            law = stats.hypergeom(100, rank - 1 - order, size)
+            expected = len(above) * law.pmf(np.arange(size + 1))
+            seen = np.bincount(above, minlength=size + 1)
+            assert (abs(seen - expected) < 4.5 * np.sqrt(expected) + 3).all()
+    few = sampled[m < 50]
+    assert thinned(few) is few
 
 
 def hump(seed):

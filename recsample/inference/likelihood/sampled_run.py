@@ -32,6 +32,7 @@ from recsample.metrics.shapes import Linear
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import different_ranks, of_each, rows_of
 from recsample.ranks.counts import RankCounts
+from recsample.sampling.uniform import UniformSampling
 
 # p-values below which the data contradict an assumption, and the stated draws.
 SURPRISE, REFUTED = 0.01, 1e-4
@@ -42,6 +43,8 @@ _REPETITIONS, _MORE, _CERTAIN = 40, 200, 1e-12
 _RARE = 0.01
 # So many instances at least are put together for an estimate, and for a test.
 _ENOUGH, _TESTED = 30, 200
+# So many numbers of draws have laws of their own. Of more, those up to a ratio share one.
+_DRAWS, _FEWER = 20, 1.15
 # Where so much of every pool is drawn, the places are all but known, and no assumption is needed.
 _NEARLY_ALL = 0.9
 
@@ -80,7 +83,8 @@ class SampledRun:
         self.cutoffs = tuple({metric.cutoff for metric in metrics if metric.cutoff is not None})
         self.different_sizes = sizes
         self.pools = sizes - self.different.n_relevant  # irrelevant items in each
-        about = self.different, sizes, replace, self.often
+        self.thinned = thinned(self.different) if self.often is None else self.different
+        about = self.thinned, sizes, replace, self.often
         self.strata = strata_of(*about, fewest=_ENOUGH)
         # What contradicts an assumption is seen in the shares of the pools, so that more can be put
         # together for a test than for a metric.
@@ -104,10 +108,10 @@ class SampledRun:
         if isinstance(metric.shape, Linear):
             end = max(sign * one for one in ends_of(metric, self.different))
             return Scores(sign * metric(self.different)[:, None], np.array([end]))
-        cells = cells_of(self.different, self.different_sizes, metric)
+        cells = cells_of(self.thinned, self.different_sizes, metric)
         used: Assumption = "none" if self.is_nearly_all else assumption
         n = self.n_instances if self.groups is None else len(np.unique(self.groups))
-        return scores_of(metric, cells, self.different, self.replace, used, sign, n)
+        return scores_of(metric, cells, self.thinned, self.replace, used, sign, n)
 
     def of_each(self, values: Floats) -> Floats:
         """What `different` have, for each of the instances of `sampled`."""
@@ -226,6 +230,27 @@ class SampledRun:
             if not _CERTAIN < chance < SURPRISE:
                 break
         return chance
+
+
+def thinned(sampled: Ranks) -> Ranks:
+    """The same ranks among fewer of the drawn items where the numbers of draws are many.
+
+    Each number has a law of its own, of as many values. Of more than `_DRAWS` different ones those
+    up to a ratio become the fewest of them, by a uniform choice among what was drawn.
+    """
+    m = sampled.n_irrelevant
+    different = np.unique(m)
+    if len(different) <= _DRAWS:
+        return sampled
+    edges = different[0] * _FEWER ** np.arange(2 + np.log(m.max() / different[0]) / np.log(_FEWER))
+    bins = np.searchsorted(edges, m, side="right")
+    rng, above, fewest = np.random.default_rng(0), sampled.rows.above.copy(), m.copy()
+    for one in np.unique(bins):
+        mine = bins == one
+        fewest[mine] = m[mine].min()
+        some = UniformSampling(int(m[mine].min())).draw(sampled[mine], rng)
+        above[mine[sampled.rows.instance]] = some.rows.above
+    return sampled.at(above + sampled.rows.order, fewest + sampled.n_relevant)
 
 
 def _tail(observed, simulated, orders):
