@@ -3,9 +3,6 @@
 Takes hours. Coverage and pairs yield for each run, metric and method whether the interval holds the
 exact mean over the users drawn ("held") and the mean over the population ("held for all", of which
 "low held" and "high held" are the two sides), and the width and the error of the estimate.
-
-coverage_0_2_0.csv has the shares and widths of the limits of version 0.2.0, which were by the
-likelihood, in the same runs: it is for comparison, and is not made again.
 """
 
 from functools import partial

@@ -2,7 +2,7 @@
 
 Section 5 of the paper: `rank_estimate` (5.1), `minimal_bias` and `constrained`, which never
 rewards a worse sampled rank (5.2), and `bias_variance` (5.3).
-Chapters: corrected_metrics, minimal_bias, corrections_movielens.
+Chapters: corrected_metrics, proofs, corrections_movielens.
 """
 
 import lazy_loader

@@ -138,8 +138,7 @@ def record(name: str) -> pd.DataFrame:
     Parameters
     ----------
     name : str
-        "coverage": how often limits, pairs and designs held in simulated studies;
-        "coverage_0_2_0": the same of the limits of that version, which were by the likelihood.
+        "coverage": how often limits, pairs and designs held in simulated studies.
         "audits", "audits_by_chances" and "audit_plans": the same of audits and their plans.
         "published": the same of limits from printed numbers. "estimates" and "estimators": errors
         of estimates. "printed_both": sampled and full metrics of four studies, where they stand

@@ -4,7 +4,7 @@
 begins with sampled ranks, `published` with printed numbers. `command_line` does this with files.
 What each kind of study finds, and its words, stand in a module: `exact` and `runs`, `sampled`,
 `audited`, `printed_study`.
-Chapters: evaluate, report, audit.
+Chapters: evaluate, report, audit, reread.
 """
 
 import lazy_loader

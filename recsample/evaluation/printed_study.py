@@ -54,7 +54,7 @@ class Table(Study):
             "named": self.named,
             "counts": self.counts,
             "has_values": False,
-            "page": "audit",
+            "page": "reread",
         }
 
 

@@ -3,7 +3,7 @@
 `distribution` estimates the distribution of the ranks, `likelihood` has limits of a metric,
 `comparison` the probability of an order, `audit` limits from exact ranks of some users and how
 many these should be, `published` limits from printed numbers, and `blind` what limits cannot see.
-Chapters: estimation, inference, report, audit.
+Chapters: estimation, evaluate, report, audit.
 """
 
 import lazy_loader

@@ -3,7 +3,7 @@
 Metrics of ranks are in `ranking`, their base class in `base` and `shapes`, their names in `names`,
 and their means in `averages`. `graded`, `sets` and `ratings` have metrics of other data. `peers`
 lists the metrics of other libraries that are the same.
-Chapters: metrics, field_metrics, conformance.
+Chapters: metrics, field_metrics, coming_from_elsewhere.
 """
 
 import lazy_loader

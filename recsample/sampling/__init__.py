@@ -3,7 +3,7 @@
 A `Sampler` returns sampled ranks (`uniform`, `pooled`), a `Design` returns an estimate (those in
 `sequential`); `base` defines both. `given_lists` ranks among lists that were drawn before, and
 `list_checks` tests whether these can be trusted.
-Chapters: sampled_metrics, rank_distribution, traps, several_proofs.
+Chapters: sampled_metrics, rank_distribution, traps, proofs.
 """
 
 import lazy_loader

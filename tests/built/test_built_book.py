@@ -182,7 +182,7 @@ def test_the_list_of_chapters_opens_to_the_chapters(window, base):
     }
     assert {"start", "crosswalk", "exact_about"} <= seen and not {"glossary", "api"} & seen
     page, _, _ = browser.visit(window, f"{base}book/glossary.html")
-    assert page.locator(".bd-docs-nav a[href='notation.html']").is_visible()
+    assert page.locator(".bd-docs-nav a[href='bibliography.html']").is_visible()
 
 
 @pytest.mark.parametrize("served", [True, False])
@@ -203,7 +203,7 @@ def test_search_leads_to_the_chapter(window, base, served):
         ("negative sampling", "sampled_metrics"),
         ("which m", "your_study"),
         ("popularity bias", "exact_about"),
-        ("p-value", "inference"),
+        ("p-value", "evaluate"),
         ("MAP", "metrics"),
         ("confidence interval", "report"),
         ("popularity", "traps"),
@@ -233,7 +233,7 @@ def test_marks_of_a_search_stay_in_the_text(window, base):
     page.locator("article .highlighted").first.wait_for(state="attached")
     assert page.locator(":is(svg, header, nav, .sidebar) .highlighted").count() == 0
     page, more, _ = browser.visit(window, f"{base}search.html?q=p-value")
-    page.locator("#search-results a[href*='book/inference.html']").first.click()
+    page.locator("#search-results a[href*='book/evaluate.html']").first.click()
     page.locator("article .highlighted").first.wait_for(state="attached")
     assert set(page.locator(".highlighted").all_text_contents()) <= {"value", "Value"}
     assert errors == more == []

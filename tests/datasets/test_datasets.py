@@ -973,3 +973,9 @@ def test_what_printed_sampled_and_full_metrics_must_satisfy():
         rows = rows.assign(k=rows[metric].str[3:].astype(int))
         for _, one in rows.sort_values("k").groupby(["where", "dataset", "model"]):
             assert one[column].is_monotonic_increasing
+    # A hit on one of the ranks 6 to 10 adds between 1 / log2(11) and 1 / log2(7) to NDCG.
+    for column in ("sampled", "full"):
+        of_source = both[both["source"] == "S3-Rec"]
+        wide = of_source.pivot(index=["dataset", "model"], columns="metric")[column]
+        more, gain = (wide[f"{one}@10"] - wide[f"{one}@5"] for one in ("HR", "NDCG"))
+        assert gain.between(more / np.log2(11) - 2e-4, more / np.log2(7) + 2e-4).all()

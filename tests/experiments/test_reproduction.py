@@ -125,7 +125,7 @@ def few_passes(movielens):
 
 def test_x_after_few_passes(few_passes):
     # Over three random starts; a little is allowed for other versions of the libraries.
-    table = rows("corrections_movielens", "tab-reproduction-passes")
+    table = rows("reproduction", "tab-reproduction-passes")
     assert list(table) == [*few_passes, "200", "printed"]
     for passes in few_passes:
         ends = np.array([re.findall(r"[\d.]+", cell) for cell in table[passes]], dtype=float)
