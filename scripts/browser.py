@@ -102,16 +102,16 @@ def set_look(page, theme="light", width=DESKTOP):
 def problems(browser, base, name, figure_first=False):
     """What is wrong with a page at the address `base`, one line each, with all folds opened.
 
-    With `figure_first` its first figure has to stand in the first screen, with its caption.
+    With `figure_first` a figure, or a table with a caption, has to stand in the first screen.
     """
     window = open_window(browser)
     page, errors, requests = visit(window, base + name)
     page.add_style_tag(content="* { transition: none !important; animation: none !important }")
     found = []
     if figure_first:
-        box = page.locator("article figure").first.bounding_box()
+        box = page.locator("article :is(figure, table:has(caption))").first.bounding_box()
         if box is None or box["y"] + box["height"] > HEIGHT:
-            found.append("no figure in the first screen")
+            found.append("no figure or table in the first screen")
     found += [*ask(page, "folds"), *ask(page, "formulas"), *ask(page, "pictures")]
     for width in (PHONE, DESKTOP):
         set_look(page, width=width)

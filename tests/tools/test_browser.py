@@ -33,7 +33,7 @@ BROKEN = [
     ("curve.svg", "missing.svg", "picture not seen"),
     (f'alt="{ALT}"', "", "picture without alt text that describes it"),
     (ALT, "Figure 1. A metric.", "picture with alt text that repeats its caption"),
-    ("<figure", '<figure style="margin-top: 900px"', "no figure in the first screen"),
+    ("<figure", '<figure style="margin-top: 900px"', "no figure or table in the first screen"),
     ("<img", '<img style="width: 900px"', "too wide at 1440 px: <img"),
     ("of an item", "of_an_item" * 20, "too wide at 375 px: the page"),
     ("<mjx-container>r</mjx-container>", "r", "formula not typeset"),
