@@ -38,7 +38,6 @@ REPEATED = 4
 # begins with, and why. Their chapters run with the versions that the book loads.
 NNLS = "SciPy 1.14 ends nnls too soon"
 OLDER = {
-    "book/report": {"values = np.linspace(0, 0.22": NNLS},
     "book/corrections_movielens": {"published = ": NNLS, "assert whole": NNLS},
 }
 LIBRARIES = ["numpy", "pandas", "matplotlib"]  # what first outputs need
