@@ -37,9 +37,7 @@ REPEATED = 4
 # Cells that the versions of the tests do not run, or print otherwise, by page and what the cell
 # begins with, and why. Their chapters run with the versions that the book loads.
 NNLS = "SciPy 1.14 ends nnls too soon"
-OLDER = {
-    "book/corrections_movielens": {"published = ": NNLS, "assert whole": NNLS},
-}
+OLDER = {"book/corrections_movielens": {"published = ": NNLS, "assert whole": NNLS}}
 LIBRARIES = ["numpy", "pandas", "matplotlib"]  # what first outputs need
 
 # Milliseconds until the runtime has imported libraries, without the page's help.
