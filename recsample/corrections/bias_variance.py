@@ -68,7 +68,8 @@ class BiasVariance(LeastSquaresCorrection):
 
         scale = 1 / np.sqrt(reach_of(law, prior))
         root = np.sqrt(prior)
-        scaled = root[:, None] * law * scale  # A of eq. (23) is `scaled` / scale
+        scaled = root[:, None] * law  # A of eq. (23)
+        scaled *= scale  # in place, which saves a copy of the law
         # With B = `scaled` the solution of eq. (25), or (26) at gamma = 1, is
         #     ((1 - gamma) B'B + gamma I)^-1 B'b = B' ((1 - gamma) B B' + gamma I)^-1 b.
         rows, columns = scaled.shape

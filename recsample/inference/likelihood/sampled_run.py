@@ -247,8 +247,8 @@ def thinned(sampled: Ranks) -> Ranks:
     rng, above, fewest = np.random.default_rng(0), sampled.rows.above.copy(), m.copy()
     for one in np.unique(bins):
         mine = bins == one
-        fewest[mine] = m[mine].min()
-        some = UniformSampling(int(m[mine].min())).draw(sampled[mine], rng)
+        fewest[mine] = few = int(m[mine].min())
+        some = UniformSampling(few).draw(sampled[mine], rng)
         above[mine[sampled.rows.instance]] = some.rows.above
     return sampled.at(above + sampled.rows.order, fewest + sampled.n_relevant)
 
